@@ -229,7 +229,7 @@ function(trainyard_cuda_plugin name folder)
   target_compile_options(${name} PRIVATE ${TRAINYARD_CUDA_OPTIONS} -Xcompiler=-fno-omit-frame-pointer)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
   target_link_options(${name} PRIVATE LINKER:-z,defs LINKER:--exclude-libs,ALL LINKER:-z,relro LINKER:-z,now)
-  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})  # by which it opens NCCL
+  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})  # by which it opens NVIDIA's libraries
 endfunction()
 
 # trainyard_protos(folder file.proto...): messages and gRPC services, generated into the build folder and

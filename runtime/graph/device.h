@@ -61,7 +61,8 @@ class Device {
   // What made machine code of its kernels, "nvcc 13.0.88", perhaps "... and a driver of CUDA 13.1",
   // and its libraries: another one may add in another order.
   [[nodiscard]] virtual const char* toolkit() const = 0;
-  // Of the host, that multiply: "cuBLASLt 13.1.0 and cuDNN 9.19.0"; "": none do.
+  // Of the host, that multiply: "cuBLASLt 13.1.0, without cuDNN (libcudnn_cnn.so.9: ...)"; "": none
+  // is asked for.
   [[nodiscard]] virtual const char* libraries() const { return ""; }
   [[nodiscard]] virtual const char* failure() const = 0;  // the first; null: none
   [[nodiscard]] virtual const Kernels& kernels() const = 0;

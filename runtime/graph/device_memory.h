@@ -18,6 +18,12 @@ namespace trainyard::runtime {
 // what the driver takes for recordings.
 inline constexpr std::size_t device_spare_bytes = std::size_t{64} << 20;
 
+// And for what its libraries load when a step first asks for it.
+inline std::size_t spare_bytes(const Device& device) {
+  constexpr std::size_t of_libraries = std::size_t{448} << 20;
+  return device_spare_bytes + (*device.libraries() == 0 ? 0 : of_libraries);
+}
+
 class DeviceMemory {
  public:
   // `threads`: who copies, while the device computes.
@@ -43,7 +49,7 @@ class DeviceMemory {
   }
   // Whether there is room for so many arenas more, and some to spare.
   [[nodiscard]] bool has_room_for(std::size_t arenas) const {
-    return device_.free_bytes() >= arenas * count_ * sizeof(float) + device_spare_bytes;
+    return device_.free_bytes() >= arenas * count_ * sizeof(float) + spare_bytes(device_);
   }
   // Where kernels read these.
   std::span<float> parameters_for(std::span<const float> on_host) {

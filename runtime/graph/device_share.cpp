@@ -42,7 +42,7 @@ DeviceShare::~DeviceShare() { device_->wait(device_->mark()); }
 
 bool DeviceShare::has_room(std::size_t slots) const {
   const std::size_t elements = (1 + slots) * elements_ + pieces * part_elements_;
-  return device_->free_bytes() >= elements * sizeof(float) + device_spare_bytes;
+  return device_->free_bytes() >= elements * sizeof(float) + rules_.spare_bytes;
 }
 
 void DeviceShare::move_in(std::span<const float> weights, std::span<const AlignedBuffer> slots) {

@@ -11,6 +11,7 @@
 
 #include "runtime/graph/device.h"
 #include "runtime/graph/device_buffer.h"
+#include "runtime/graph/device_memory.h"
 #include "runtime/math/aligned_buffer.h"
 #include "runtime/math/optim/resident_share.h"
 
@@ -21,7 +22,8 @@ class DeviceShare final : public ResidentShare {
   struct Rules {
     ArenaUpdate update;
     OptimizerConfig optimizer;
-    std::int64_t part_max = 0;  // elements
+    std::int64_t part_max = 0;                     // elements
+    std::size_t spare_bytes = device_spare_bytes;  // that stay free on the GPU
   };
   // Of slots so many elements count as there are weights. Null where the device has too little
   // memory. Throws DeviceFailed where it fails.

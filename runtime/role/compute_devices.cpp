@@ -23,10 +23,11 @@ Status check_several(const JobSpec& spec) {
   return why.empty() ? ok() : unavailable(std::move(why));
 }
 
-// " with cuBLASLt 13.1.0"; "": with none.
+// ", with cuBLASLt 13.1.0"; "": none is asked for.
 std::string with_libraries(const Device& device) {
-  const std::string names = device.libraries();
-  return names.empty() ? "" : " with " + names;
+  const std::string words = device.libraries();
+  if (words.empty()) return "";
+  return (words.starts_with("without ") ? ", " : ", with ") + words;
 }
 
 // " in tf32"; "": in float32.
@@ -75,12 +76,17 @@ Result<std::unique_ptr<Device>> open_first_again() { return open_gpu(plugin_path
 
 Status check_one_kind(const ComputeDevices& devices) {
   if (devices.fingerprint.empty()) return ok();
-  const std::string kind = devices.gpus.front()->name();
+  const auto kind_of = [](const Device& gpu) {
+    return gpu.name() + (" by " + std::string(gpu.toolkit()));
+  };
+  const Device& first = *devices.gpus.front();
   for (const auto& gpu : devices.gpus) {
-    if (gpu->name() != kind) {
-      return unavailable("the GPUs of this worker are " + kind + " and " + gpu->name() +
-                         ", whose gradients have other last bits; ask for one kind by gpu_name");
-    }
+    const bool is_same_gpu = std::string(gpu->name()) == first.name();
+    if (kind_of(*gpu) == kind_of(first)) continue;
+    return unavailable("the GPUs of this worker are " +
+                       (is_same_gpu ? kind_of(first) : first.name()) + " and " +
+                       (is_same_gpu ? kind_of(*gpu) : gpu->name()) +
+                       ", whose gradients have other last bits; ask for one kind by gpu_name");
   }
   return ok();
 }

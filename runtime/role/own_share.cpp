@@ -27,13 +27,13 @@ Result<OwnShare> OwnShare::open(const Task& task, const JobPlan& plan,
   OwnShare own(task);
   if (task.context.spec.training.strategy != Strategy::all_reduce) return own;
   const auto index = static_cast<std::size_t>(training_rank(task.context));
-  std::unique_ptr<Device> device;
+  UpdatePlace place;
   if (!devices.gpus.empty() && !plan.slot_names.empty()) {
-    TRY_ASSIGN(device, task.cause.of(Reason::no_gpu, open_first_again()));
+    TRY_ASSIGN(place.device, task.cause.of(Reason::no_gpu, open_first_again()));
+    place.spare_bytes = spare_bytes(*devices.gpus.front());
   }
-  const auto on_failed = [&failure = *own.failure_](const std::string& why) { failure.tell(why); };
-  TRY_ASSIGN(own.served_,
-             open_share(task, plan, index, {.device = std::move(device), .on_failed = on_failed}));
+  place.on_failed = [&failure = *own.failure_](const std::string& why) { failure.tell(why); };
+  TRY_ASSIGN(own.served_, open_share(task, plan, index, std::move(place)));
   return own;
 }
 

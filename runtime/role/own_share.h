@@ -15,8 +15,7 @@ namespace trainyard::runtime {
 class OwnShare {
  public:
   // Serves at once, so that peers find it. `task` and `plan` outlive it. Where GPUs compute, the
-  // first of them updates it, too, by an optimizer with slots: what another reads is less than what
-  // would be copied.
+  // first of them updates it, too. Without slots a CPU does: it reads less than would be copied.
   static Result<OwnShare> open(const Task& task, const JobPlan& plan,
                                const ComputeDevices& devices);
 

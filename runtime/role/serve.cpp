@@ -131,15 +131,16 @@ std::size_t optimized_elements(const StoreLayout& layout) {
 }
 
 // False: the device has too little memory.
-bool reside(ChunkStore& store, const StartingShare& share, std::unique_ptr<Device> device) {
+bool reside(ChunkStore& store, const StartingShare& share, UpdatePlace& place) {
   const StoreRules& rules = store.layout().rules();
   const std::size_t elements = optimized_elements(store.layout());
-  if (device == nullptr || elements == 0) return true;
-  const std::string name = device->name();
-  auto resident = DeviceShare::open(std::move(device),
+  if (place.device == nullptr || elements == 0) return true;
+  const std::string name = place.device->name();
+  auto resident = DeviceShare::open(std::move(place.device),
                                     {.update = rules.update,
                                      .optimizer = rules.optimizer,
-                                     .part_max = store.layout().largest_chunk()},
+                                     .part_max = store.layout().largest_chunk(),
+                                     .spare_bytes = place.spare_bytes},
                                     share.weights.span().first(elements), share.slots);
   if (resident == nullptr) return false;
   log_info("the share is updated on a GPU", {{"name", name}, {"elements", elements}});
@@ -185,7 +186,7 @@ Result<std::unique_ptr<ServedShare>> open_share(const Task& task, const JobPlan&
   }
   ChunkStore store(store_rules(plan, index, share.version), share.weights, share.slots);
   store.restore_residuals(share.residuals);
-  served->lacks_memory = !reside(store, share, std::move(place.device));
+  served->lacks_memory = !reside(store, share, place);
   const std::int64_t chunks = store.chunks();
   ChunkServer::Options options{
       .token = context.token,

@@ -16,6 +16,7 @@ namespace trainyard::runtime {
 struct UpdatePlace {
   // For nothing else, as DeviceShare has it; null: the CPU.
   std::unique_ptr<Device> device = nullptr;
+  std::size_t spare_bytes = 0;  // of its memory, that stay free for who computes there
   // The device has failed: as in ServerOptions.
   std::function<void(const std::string& why)> on_failed = {};
 };

@@ -45,7 +45,7 @@ TEST_CASE("in bfloat16 a job has the same bytes with other workers, GPUs and dea
   const std::string alone = submitted("bfloat16", 1, 1);
   const std::string by_libraries = bytes_of(alone);
   CHECK_THAT(routes_of_worker(yard, alone, 0),
-             Catch::Contains(" in bfloat16 with libraries in loops"));
+             Catch::Contains(" in bfloat16, with libraries in loops"));
   CHECK(by_libraries != of_two);
   CHECK(bytes_of(submitted("bfloat16", 2, 1)) == by_libraries);
   CHECK(bytes_of(submitted("bfloat16", 1, 2, "local")) == by_libraries);
@@ -69,6 +69,18 @@ TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e
                    Catch::Contains(", another one on Double "));
   }
 
+  // Of one name, but one host has libraries that multiply for one of them.
+  on_gpus.host.show("gpu GPU-a 4096 9 0 Double\nlibraries\ngpu GPU-b 4096 9 0 Double\n");
+  for (const int gpus : {1, 2}) {
+    spec["roles"]["worker"] = {{"replicas", 3 - gpus}, {"resources", {{"gpus", gpus}}}};
+    const json job = yard.wait_for_state(yard.submit(spec), "failed");
+    INFO(job.at("status").dump());
+    CHECK(job.at("status").at("reason") == "PEER_DIFFERS");
+    CHECK_THAT(job.at("status").at("message").get<std::string>(),
+               Catch::Contains(" by nvcc 13.0.0 and libraries"));
+  }
+
+  spec["roles"]["worker"] = {{"replicas", 2}, {"resources", {{"gpus", 1}}}};
   spec["training"]["deterministic"] = false;
   const std::string whatever = yard.submit(spec);
   spec["training"]["deterministic"] = true;

@@ -231,11 +231,6 @@ class CublasLt : public ProductLibrary {
   std::map<Kind, std::unique_ptr<PreparedProduct>> prepared_;  // null: it is not taken
 };
 
-std::string name_of(std::size_t version) {
-  return "cuBLASLt " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
-         "." + std::to_string(version % 100);
-}
-
 }  // namespace
 
 OpenedProducts open_cublas_lt(cudaStream_t stream, CudaStatus& status, Precision precision) {
@@ -243,20 +238,19 @@ OpenedProducts open_cublas_lt(cudaStream_t stream, CudaStatus& status, Precision
   SharedLibrary library("libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR));
   CublasLtCalls calls;
   calls.find_all(library);
-  if (!library.is_whole()) return {};
+  if (!library.is_whole()) return {.library = nullptr, .name = "", .missing = library.why()};
+  OpenedProducts opened{
+      .library = nullptr, .name = "cuBLASLt " + version_text(calls.version()), .missing = ""};
   void* workspace = nullptr;
-  if (cudaMalloc(&workspace, workspace_bytes) != cudaSuccess) {
-    cudaGetLastError();
-    return {};
-  }
   cublasLtHandle_t handle = nullptr;
-  if (calls.create(&handle) != CUBLAS_STATUS_SUCCESS) {
+  if (!status.is_good(cudaMalloc(&workspace, workspace_bytes), opened.name.c_str())) return opened;
+  if (const cublasStatus_t made = calls.create(&handle); made != CUBLAS_STATUS_SUCCESS) {
+    status.fail(opened.name.c_str(), calls.text(made));
     cudaFree(workspace);
-    return {};
+    return opened;
   }
-  return {
-      .library = std::make_unique<CublasLt>(calls, handle, workspace, stream, status, precision),
-      .name = name_of(calls.version())};
+  opened.library = std::make_unique<CublasLt>(calls, handle, workspace, stream, status, precision);
+  return opened;
 }
 
 }  // namespace trainyard::runtime
@@ -265,7 +259,9 @@ OpenedProducts open_cublas_lt(cudaStream_t stream, CudaStatus& status, Precision
 namespace trainyard::runtime {
 
 // Built where the toolkit has no cuBLAS.
-OpenedProducts open_cublas_lt(cudaStream_t, CudaStatus&, Precision) { return {}; }
+OpenedProducts open_cublas_lt(cudaStream_t, CudaStatus&, Precision) {
+  return {.library = nullptr, .name = "", .missing = "built without it"};
+}
 
 }  // namespace trainyard::runtime
 #endif

@@ -15,11 +15,13 @@
 namespace trainyard::runtime {
 
 struct OpenedProducts {
-  std::unique_ptr<ProductLibrary> library;  // null: the host has none, or it does not start
-  std::string name;                         // "cuBLASLt 13.1.0"
+  std::unique_ptr<ProductLibrary> library;  // null: the host has none
+  std::string name;                         // "cuBLASLt 13.1.0"; "": there is none
+  std::string missing;                      // why
 };
 
 // It multiplies on `stream`, and reports to `status`; both outlive it. In float32 there is none.
+// One that is there and does not start is a failure: what computes may not depend on free memory.
 OpenedProducts open_cublas_lt(cudaStream_t stream, CudaStatus& status, Precision precision);
 
 }  // namespace trainyard::runtime

@@ -47,17 +47,21 @@ struct Add {
   __device__ void operator()(std::int64_t i) const { sum[i] += more[i]; }
 };
 
-// What is newer than the code in the plugin runs what its driver makes of PTX.
-std::string toolkit_for(const cudaDeviceProp& properties) {
+// What is newer than the code in the plugin runs what its driver makes of PTX. Libraries choose by
+// the number of processors, too, and may have code made by the driver.
+std::string toolkit_for(const cudaDeviceProp& properties, const std::string& libraries) {
   std::string name = "nvcc " + std::to_string(__CUDACC_VER_MAJOR__) + "." +
                      std::to_string(__CUDACC_VER_MINOR__) + "." +
                      std::to_string(__CUDACC_VER_BUILD__);
+  const bool has_made_code = properties.major > newest_compute_major || !libraries.empty();
   int cuda = 0;
-  if (properties.major > newest_compute_major && cudaDriverGetVersion(&cuda) == cudaSuccess) {
+  if (has_made_code && cudaDriverGetVersion(&cuda) == cudaSuccess) {
     name += " and a driver of CUDA " + std::to_string(cuda / 1000) + "." +
             std::to_string(cuda % 1000 / 10);
   }
-  return name;
+  if (libraries.empty()) return name;
+  return name + " and " + libraries + " for " + std::to_string(properties.multiProcessorCount) +
+         " processors";
 }
 
 class CudaGraph : public Recording {
@@ -86,7 +90,7 @@ CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
       in_(new_stream(ordinal, status_)),
       out_(new_stream(ordinal, status_)),
       libraries_(compute_, status_, with_libraries ? precision : Precision::float32),
-      names_of_libraries_(libraries_.names()),
+      words_of_libraries_(libraries_.words()),
       grid_(compute_, &status_, precision, libraries_.libraries()),
       kernels_(grid_) {
   cudaDeviceProp properties{};
@@ -94,8 +98,7 @@ CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
     return;
   }
   name_ = properties.name;
-  toolkit_ = toolkit_for(properties);
-  if (!names_of_libraries_.empty()) toolkit_ += " and " + names_of_libraries_;
+  toolkit_ = toolkit_for(properties, libraries_.names());
   const auto make = [this](cudaEvent_t& event) {
     status_.is_good(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
   };
@@ -105,6 +108,7 @@ CudaDevice::CudaDevice(int ordinal, Precision precision, bool with_libraries)
 }
 
 CudaDevice::~CudaDevice() {
+  libraries_.close();
   if (nccl_ != nullptr) nccl_->close();
   cudaSetDevice(ordinal_);
   cudaStreamSynchronize(in_);

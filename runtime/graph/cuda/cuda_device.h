@@ -27,7 +27,7 @@ class CudaDevice : public Device {
 
   [[nodiscard]] const char* name() const override { return name_.c_str(); }
   [[nodiscard]] const char* toolkit() const override { return toolkit_.c_str(); }
-  [[nodiscard]] const char* libraries() const override { return names_of_libraries_.c_str(); }
+  [[nodiscard]] const char* libraries() const override { return words_of_libraries_.c_str(); }
   [[nodiscard]] const char* failure() const override { return status_.failure(); }
   [[nodiscard]] const Kernels& kernels() const override { return kernels_; }
   void* allocate(std::size_t bytes) override;
@@ -79,7 +79,7 @@ class CudaDevice : public Device {
   std::array<cudaEvent_t, marks_kept> events_{};
   std::uint64_t marks_ = 0;
   OpenedLibraries libraries_;
-  std::string names_of_libraries_;
+  std::string words_of_libraries_;
   std::set<int> ways_;               // GPUs that have been asked whether they can be copied from
   std::shared_ptr<NcclGroup> nccl_;  // none: it has not been asked for, or is not there
   std::string how_to_broadcast_;     // "": that has not been found out

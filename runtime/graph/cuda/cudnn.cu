@@ -19,6 +19,7 @@ struct CudnnCalls {
   decltype(&cudnnCreate) create = nullptr;
   decltype(&cudnnDestroy) destroy = nullptr;
   decltype(&cudnnGetVersion) version = nullptr;
+  decltype(&cudnnGetCudartVersion) cuda_version = nullptr;
   decltype(&cudnnGetErrorString) text = nullptr;
   decltype(&cudnnSetStream) set_stream = nullptr;
   decltype(&cudnnCreateTensorDescriptor) create_images = nullptr;
@@ -42,6 +43,7 @@ struct CudnnCalls {
     in.find("cudnnCreate", create);
     in.find("cudnnDestroy", destroy);
     in.find("cudnnGetVersion", version);
+    in.find("cudnnGetCudartVersion", cuda_version);
     in.find("cudnnGetErrorString", text);
     in.find("cudnnSetStream", set_stream);
     in.find("cudnnCreateTensorDescriptor", create_images);
@@ -76,7 +78,9 @@ class PreparedConv {
  public:
   PreparedConv(const CudnnCalls& calls, Precision precision, const LibraryConv& of)
       : calls_(calls), pass_(of.pass) {
-    const auto type = precision == Precision::bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+    const auto type = are_rounded(precision, of.pass) ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+    // Of float32 this allows tf32; the other one, numbers of 16 bits alone.
+    const auto math = type == CUDNN_DATA_FLOAT ? CUDNN_DEFAULT_MATH : CUDNN_TENSOR_OP_MATH;
     const auto& [height, width] = of.conv.window;
     const auto small = [](std::int64_t number) { return static_cast<int>(number); };
     is_described_ =
@@ -94,7 +98,7 @@ class PreparedConv {
         is_done(calls.set_conv(conv_, small(height.before), small(width.before),
                                small(height.stride), small(width.stride), small(height.dilation),
                                small(width.dilation), CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT)) &&
-        is_done(calls.set_math(conv_, CUDNN_TENSOR_OP_MATH));
+        is_done(calls.set_math(conv_, math));
   }
   ~PreparedConv() {
     if (conv_ != nullptr) calls_.destroy_conv(conv_);
@@ -207,8 +211,8 @@ class Cudnn : public ConvLibrary {
   }
 
   [[nodiscard]] bool is_for(const Conv2d& conv, std::int64_t examples) const override {
-    return is_worth_a_library(conv, examples) && is_padded_alike(conv.window.height) &&
-           is_padded_alike(conv.window.width);
+    return is_worth_a_library(conv, examples) && is_countable_by_library(conv, examples) &&
+           is_padded_alike(conv.window.height) && is_padded_alike(conv.window.width);
   }
 
   bool takes(const LibraryConv& of) override {
@@ -236,33 +240,35 @@ class Cudnn : public ConvLibrary {
   std::map<Kind, std::unique_ptr<PreparedConv>> prepared_;  // null: it is not taken
 };
 
-std::string name_of(std::size_t version) {
-  return "cuDNN " + std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) +
-         "." + std::to_string(version % 100);
-}
-
 }  // namespace
 
 OpenedConvolutions open_cudnn(cudaStream_t stream, CudaStatus& status, Precision precision) {
   if (precision == Precision::float32) return {};
-  SharedLibrary library("libcudnn.so." + std::to_string(CUDNN_MAJOR));
+  // Not libcudnn.so, which opens the others at the first call, and ends the process without them.
+  SharedLibrary library("libcudnn_cnn.so." + std::to_string(CUDNN_MAJOR));
   CudnnCalls calls;
   calls.find_all(library);
-  if (!library.is_whole()) return {};
+  if (!library.is_whole()) return {.library = nullptr, .name = "", .missing = library.why()};
+  const std::size_t cuda = calls.cuda_version();
+  OpenedConvolutions opened{.library = nullptr,
+                            .name = "cuDNN " + version_text(calls.version()) + " of CUDA " +
+                                    std::to_string(cuda / 1000) + "." +
+                                    std::to_string(cuda % 1000 / 10),
+                            .missing = ""};
   void* workspace = nullptr;
-  if (cudaMalloc(&workspace, workspace_bytes) != cudaSuccess) {
-    cudaGetLastError();
-    return {};
-  }
   cudnnHandle_t handle = nullptr;
-  const bool is_made = calls.create(&handle) == CUDNN_STATUS_SUCCESS;
-  if (!is_made || calls.set_stream(handle, stream) != CUDNN_STATUS_SUCCESS) {
-    if (is_made) calls.destroy(handle);
+  if (!status.is_good(cudaMalloc(&workspace, workspace_bytes), opened.name.c_str())) return opened;
+  cudnnStatus_t made = calls.create(&handle);
+  const bool has_handle = made == CUDNN_STATUS_SUCCESS;
+  if (has_handle) made = calls.set_stream(handle, stream);
+  if (made != CUDNN_STATUS_SUCCESS) {
+    status.fail(opened.name.c_str(), calls.text(made));
+    if (has_handle) calls.destroy(handle);
     cudaFree(workspace);
-    return {};
+    return opened;
   }
-  return {.library = std::make_unique<Cudnn>(calls, handle, workspace, status, precision),
-          .name = name_of(calls.version())};
+  opened.library = std::make_unique<Cudnn>(calls, handle, workspace, status, precision);
+  return opened;
 }
 
 }  // namespace trainyard::runtime
@@ -271,7 +277,9 @@ OpenedConvolutions open_cudnn(cudaStream_t stream, CudaStatus& status, Precision
 namespace trainyard::runtime {
 
 // Built where there is no cuDNN.
-OpenedConvolutions open_cudnn(cudaStream_t, CudaStatus&, Precision) { return {}; }
+OpenedConvolutions open_cudnn(cudaStream_t, CudaStatus&, Precision) {
+  return {.library = nullptr, .name = "", .missing = "built without it"};
+}
 
 }  // namespace trainyard::runtime
 #endif

@@ -14,11 +14,13 @@
 namespace trainyard::runtime {
 
 struct OpenedConvolutions {
-  std::unique_ptr<ConvLibrary> library;  // null: the host has none, or it does not start
-  std::string name;                      // "cuDNN 9.19.0"
+  std::unique_ptr<ConvLibrary> library;  // null: the host has none
+  std::string name;                      // "cuDNN 9.19.0 of CUDA 13.0"; "": there is none
+  std::string missing;                   // why
 };
 
-// It convolves on `stream`, and reports to `status`; both outlive it. In float32 there is none.
+// It convolves on `stream`, and reports to `status`; both outlive it. In float32 there is none. One
+// that is there and does not start is a failure.
 OpenedConvolutions open_cudnn(cudaStream_t stream, CudaStatus& status, Precision precision);
 
 }  // namespace trainyard::runtime

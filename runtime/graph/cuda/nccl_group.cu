@@ -55,9 +55,10 @@ std::shared_ptr<NcclGroup> NcclGroup::open(const std::vector<Member>& members, s
     group.reset(new NcclGroup(library, members));
     why = group->start();
   }
+  if (!why.empty()) group.reset();
   cudaGetLastError();  // of what NCCL has tried
   how = why.empty() ? library.version() : "copies: " + why;
-  return why.empty() ? group : nullptr;
+  return group;
 }
 
 NcclGroup::NcclGroup(const NcclLibrary& library, const std::vector<Member>& members)

@@ -1,6 +1,6 @@
-// NVIDIA's library of copies between GPUs, opened where a host has it and never linked. Its
-// functions as its header declares them (nccl.cu holds them against it, where the toolkit has one):
-// enums are ints, handles are pointers.
+// NVIDIA's library of copies between GPUs, opened where a host has it. Its functions as its header
+// declares them (nccl_group.cu holds them against it, where the toolkit has one): enums are ints,
+// handles are pointers.
 #pragma once
 
 #include <cstddef>
@@ -46,8 +46,7 @@ struct NcclLibrary {
   [[nodiscard]] std::string version() const {
     int number = 0;
     if (get_version(&number) != success) return "NCCL";
-    return "NCCL " + std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) +
-           "." + std::to_string(number % 100);
+    return "NCCL " + version_text(static_cast<std::size_t>(number));
   }
 };
 

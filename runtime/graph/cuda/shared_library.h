@@ -3,10 +3,17 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
 #include <string>
 #include <type_traits>
 
 namespace trainyard::runtime {
+
+// Of 10000 * major + 100 * minor + patch, as NVIDIA's libraries count.
+inline std::string version_text(std::size_t number) {
+  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}
 
 class SharedLibrary {
  public:

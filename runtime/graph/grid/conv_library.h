@@ -8,12 +8,18 @@
 #include <span>
 
 #include "runtime/math/ops/conv.h"
+#include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
 
+// Whether a pass reads and gives bfloat16. A kernel's gradient is of float32 in bfloat16, too: it
+// is added to those of other micro-batches, and rounded the sum would lose what makes it exact.
+inline bool are_rounded(Precision precision, ConvPass pass) {
+  return precision == Precision::bfloat16 && pass != ConvPass::kernel_gradient;
+}
+
 // Images as everywhere, [examples, height, width, channels]; the kernel [filters, kernel height,
-// kernel width, channels]. Of bfloat16 where the device's precision is that, else of float32. What
-// the pass computes is written.
+// kernel width, channels]: of bfloat16 or of float32. What the pass computes is written.
 struct LibraryImages {
   void* x = nullptr;
   void* kernel = nullptr;
@@ -59,6 +65,13 @@ inline std::optional<std::size_t> choose_algorithm(std::span<const ProposedAlgor
     if (is_sound && one.workspace_bytes <= workspace_bytes) return i;
   }
   return std::nullopt;
+}
+
+// Libraries count the elements of an image in 32 bits.
+inline bool is_countable_by_library(const Conv2d& conv, std::int64_t examples) {
+  constexpr std::int64_t elements_max = std::int64_t{1} << 31;
+  return examples * conv.window.pixels() * conv.channels < elements_max &&
+         examples * conv.window.outputs() * conv.filters < elements_max;
 }
 
 class ConvLibrary {

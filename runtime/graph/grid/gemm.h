@@ -130,15 +130,20 @@ void multiply_rounded(Grid& grid, const Product& product, Tensor scratch) {
   }
 }
 
-// In the grid's precision.
+// In the grid's precision, by its own kernels.
 template <class Grid, class Product>
-void multiply(Grid& grid, const Product& product, Tensor scratch = {}) {
-  if (multiply_by_library(grid, product, scratch)) return;
+void multiply_by_kernels(Grid& grid, const Product& product, Tensor scratch = {}) {
   switch (grid.precision()) {
     case Precision::float32: return multiply_exactly(grid, product, scratch);
     case Precision::tf32: return multiply_rounded<Tf32Words>(grid, product, scratch);
     case Precision::bfloat16: return multiply_rounded<Bfloat16Words>(grid, product, scratch);
   }
+}
+
+// By a library where there is one for such a product.
+template <class Grid, class Product>
+void multiply(Grid& grid, const Product& product, Tensor scratch = {}) {
+  if (!multiply_by_library(grid, product, scratch)) multiply_by_kernels(grid, product, scratch);
 }
 
 }  // namespace trainyard::runtime

@@ -7,14 +7,12 @@
 #include <type_traits>
 
 #include "runtime/graph/grid/conv_library.h"
+#include "runtime/graph/grid/libraries.h"
 #include "runtime/graph/kernels.h"
 #include "runtime/math/wire/bfloat16.h"
 #include "schemas/types/precision.h"
 
 namespace trainyard::runtime {
-
-// Numbers of an image in scratch, which the next one's border of 16 bytes follows.
-inline std::int64_t with_border(std::int64_t numbers) { return (numbers + 7) / 8 * 8; }
 
 struct ConvSizes {
   std::int64_t x;
@@ -35,7 +33,9 @@ std::int64_t library_scratch(const Grid& grid, const Conv2d& conv, std::int64_t 
   if (library == nullptr || !library->is_for(conv, examples)) return 0;
   const ConvSizes sizes = sizes_of(conv, examples);
   if (grid.precision() == Precision::tf32) return sizes.kernel;
-  return (with_border(sizes.kernel) + with_border(sizes.x) + with_border(sizes.y)) / 2;
+  const std::int64_t rounded =
+      (in_eights(sizes.kernel) + in_eights(sizes.x) + in_eights(sizes.y)) / 2;
+  return std::max(rounded, sizes.kernel);
 }
 
 TRAINYARD_BOTH inline float to_library(float number, float) { return number; }
@@ -88,8 +88,8 @@ void spread_bias(Grid& grid, const float* bias, std::int64_t filters, float* y,
   grid.each(count, [=] TRAINYARD_KERNEL(std::int64_t i) { y[i] = bias[i % filters]; });
 }
 
-// One convolution on a library whose numbers are of this type: bfloat16, rounded into scratch; or
-// float, which tensor cores read as tf32 where it lies, but for the kernel.
+// One pass on a library whose numbers are of this type: bfloat16, rounded into scratch; or float,
+// which tensor cores read as tf32 where it lies, but for the kernel.
 template <class Grid, class Number>
 class ConvOnLibrary {
  public:
@@ -99,8 +99,8 @@ class ConvOnLibrary {
         examples_(examples),
         sizes_(sizes_of(conv, examples)),
         kernel_(reinterpret_cast<Number*>(scratch.data)),
-        x_(kernel_ + with_border(sizes_.kernel)),
-        y_(x_ + with_border(sizes_.x)) {}
+        x_(kernel_ + in_eights(sizes_.kernel)),
+        y_(x_ + in_eights(sizes_.x)) {}
 
   void forward(const ForwardCall& call) {
     const float* const bias = call.inputs.size() == 3 ? call.inputs[2].data : nullptr;
@@ -168,7 +168,7 @@ bool convolve_by_library(Grid& grid, const LibraryConv& of, Tensor scratch, cons
   const std::int64_t needed = library_scratch(grid, of.conv, of.examples);
   if (needed == 0 || scratch.data == nullptr || scratch.elements() < needed) return false;
   if (!grid.libraries().convolutions->takes(of)) return false;
-  if (grid.precision() == Precision::bfloat16) {
+  if (are_rounded(grid.precision(), of.pass)) {
     work(ConvOnLibrary<Grid, std::uint16_t>(grid, of.conv, of.examples, scratch));
   } else {
     work(ConvOnLibrary<Grid, float>(grid, of.conv, of.examples, scratch));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "runtime/graph/grid/gemm_sides.h"
+#include "runtime/graph/grid/libraries.h"
 #include "runtime/graph/grid/product_library.h"
 #include "runtime/graph/grid/quad.h"
 #include "runtime/math/wire/bfloat16.h"
@@ -20,16 +21,15 @@ struct MatrixLines {
   std::int64_t length = 0;
 };
 
-// From a line of rounded numbers to the next: it begins at a border of 16 bytes.
-inline std::int64_t rounded_stride(std::int64_t length) { return (length + 7) / 8 * 8; }
-
-// Elements of scratch (float32) with both sides of `products` products rounded to bfloat16.
+// Elements of scratch (float32) with both sides of `products` products rounded to bfloat16, from a
+// border of 16 bytes on.
 inline std::int64_t rounded_scratch(const MatrixLines& a, const MatrixLines& b,
                                     std::int64_t products = 1) {
   const auto halves = [products](const MatrixLines& of) {
-    return of.lines * rounded_stride(of.length) * products;
+    return of.lines * in_eights(of.length) * products;
   };
-  return (halves(a) + halves(b)) / 2;
+  constexpr std::int64_t to_border = 3;
+  return (halves(a) + halves(b)) / 2 + to_border;
 }
 
 // The same of a product's three: out [rows, columns] and its two sides' gradients. 0 where a
@@ -88,6 +88,12 @@ struct alignas(8) RoundedQuad {
   std::uint16_t of[4];
 };
 
+// The first place there that four numbers of float32 may be read from at once.
+inline float* at_border(float* data) {
+  while (!is_quad(data)) ++data;
+  return data;
+}
+
 // One side in bfloat16, in memory of its own.
 struct RoundedSide {
   LibraryMatrix from;
@@ -123,7 +129,7 @@ struct RoundedSide {
 inline RoundedSide rounded_side(const LibraryMatrix& from, std::int64_t products, void* memory) {
   LibraryMatrix to = from;
   to.data = memory;
-  to.stride = rounded_stride(from.rows);
+  to.stride = in_eights(from.rows);
   to.apart = from.columns * to.stride;
   return {.from = from, .to = to, .products = products};
 }
@@ -141,7 +147,7 @@ bool multiply_plain(Grid& grid, LibraryProduct product, Tensor scratch) {
       rounded_scratch({product.left.columns, product.left.rows},
                       {product.right.columns, product.right.rows}, product.products);
   if (scratch.data == nullptr || scratch.elements() < needed) return false;
-  auto* const memory = reinterpret_cast<std::uint16_t*>(scratch.data);
+  auto* const memory = reinterpret_cast<std::uint16_t*>(at_border(scratch.data));
   const RoundedSide left = rounded_side(product.left, product.products, memory);
   const RoundedSide right =
       rounded_side(product.right, product.products, memory + left.to.apart * product.products);

@@ -10,9 +10,12 @@ namespace trainyard::runtime {
 template <class Grid>
 struct RecurrentOps {
   static Needs needs(const EmbeddingOp& op, std::span<const Shape> inputs, const Shape& output);
-  static Needs needs(const LstmOp& op, std::span<const Shape> inputs, const Shape& output);
-  static Needs needs(const GruOp& op, std::span<const Shape> inputs, const Shape& output);
-  static Needs needs(const RnnOp& op, std::span<const Shape> inputs, const Shape& output);
+  static Needs needs(const LstmOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
+  static Needs needs(const GruOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
+  static Needs needs(const RnnOp& op, std::span<const Shape> inputs, const Shape& output,
+                     const Grid& grid);
 
   static void forward(Grid& grid, const EmbeddingOp& op, const ForwardCall& call);
   static void forward(Grid& grid, const LstmOp& op, const ForwardCall& call);

@@ -14,18 +14,21 @@ Needs RecurrentOps<Grid>::needs(const EmbeddingOp&, std::span<const Shape> input
 }
 
 template <class Grid>
-Needs RecurrentOps<Grid>::needs(const LstmOp& op, std::span<const Shape> inputs, const Shape&) {
-  return recurrent_needs(recurrence_of(op), inputs);
+Needs RecurrentOps<Grid>::needs(const LstmOp& op, std::span<const Shape> inputs, const Shape&,
+                                const Grid& grid) {
+  return recurrent_needs(grid, recurrence_of(op), inputs);
 }
 
 template <class Grid>
-Needs RecurrentOps<Grid>::needs(const GruOp& op, std::span<const Shape> inputs, const Shape&) {
-  return recurrent_needs(recurrence_of(op), inputs);
+Needs RecurrentOps<Grid>::needs(const GruOp& op, std::span<const Shape> inputs, const Shape&,
+                                const Grid& grid) {
+  return recurrent_needs(grid, recurrence_of(op), inputs);
 }
 
 template <class Grid>
-Needs RecurrentOps<Grid>::needs(const RnnOp& op, std::span<const Shape> inputs, const Shape&) {
-  return recurrent_needs(recurrence_of(op), inputs);
+Needs RecurrentOps<Grid>::needs(const RnnOp& op, std::span<const Shape> inputs, const Shape&,
+                                const Grid& grid) {
+  return recurrent_needs(grid, recurrence_of(op), inputs);
 }
 
 template <class Grid>

@@ -115,7 +115,9 @@ inline Tensor rest_of(const Tensor& scratch, const FloatRoom<float>& room) {
   return {scratch.data + room.used, {left}};
 }
 
-inline Needs recurrent_needs(const Recurrence& kind, std::span<const Shape> inputs) {
+// Of products a library takes those of all steps at once, whose sides are not read again and again.
+template <class Grid>
+Needs recurrent_needs(const Grid& grid, const Recurrence& kind, std::span<const Shape> inputs) {
   const RecurrentCall call =
       recurrent_call(kind, [&](std::size_t i) -> const Shape& { return inputs[i]; });
   const GridWalk& walk = call.walk;
@@ -129,12 +131,18 @@ inline Needs recurrent_needs(const Recurrence& kind, std::span<const Shape> inpu
   const auto product = [](std::int64_t rows, std::int64_t columns, std::int64_t depth) {
     return gemm_scratch(rows, columns, cuts_of(depth).count());
   };
-  const std::int64_t there =
-      std::max(product(steps, walk.gates, call.in), product(walk.examples, walk.gates, walk.units));
+  const MatrixLines x{steps, call.in};
+  const MatrixLines h{steps, walk.units};
+  const MatrixLines gates{steps, walk.gates};
+  const std::int64_t by_library =
+      std::max(library_scratch(grid, {steps, walk.gates, call.in}, x, {call.in, walk.gates}),
+               library_scratch(grid, {walk.units, walk.gates, steps}, h, gates));
+  const std::int64_t there = std::max({product(steps, walk.gates, call.in),
+                                       product(walk.examples, walk.gates, walk.units), by_library});
   const std::int64_t back =
       std::max({product(walk.examples, walk.units, walk.gates), product(call.in, walk.gates, steps),
                 product(walk.units, walk.gates, steps), product(steps, call.in, walk.gates),
-                row_sums_scratch(steps, walk.gates)});
+                row_sums_scratch(steps, walk.gates), by_library});
   return {.saved = saved.used, .scratch = std::max(forward.used + there, backward.used + back)};
 }
 
@@ -190,7 +198,7 @@ void recurrence_on(Grid& grid, const Recurrence& kind, bool has_lengths, const F
     step.product = nullptr;
     if (walk.has_before(step.t)) {
       product.left.data = step.kept.h + walk.before(step.t) * walk.units;
-      multiply(grid, product, rest);
+      multiply_by_kernels(grid, product, rest);
       step.product = cut.product;
     }
     step_on(grid, of.cell, step);
@@ -287,7 +295,7 @@ void recurrence_gradient_on(Grid& grid, const Recurrence& kind, bool has_lengths
     step_back_on(grid, of.cell, step);
     if (!walk.has_before(step.t)) continue;
     product.left.data = cut.products + step.t * walk.gates;
-    multiply(grid, product, rest);
+    multiply_by_kernels(grid, product, rest);
   }
   add_up_recurrence(grid, of, cut, call, rest);
   if (of.is_gru()) {

@@ -79,7 +79,7 @@ void ChunkServer::serve(const std::stop_token& stop) {
       }
       if (!store_.has_under_way()) connections_.send_all();
     }
-    // Who is sent what is under way waits for it: all that has come goes on its way before.
+    // Sending waits for the GPU, so it is given all that has come before.
     if (store_.has_under_way()) connections_.send_all();
     const Time now = steady_now();
     if (now - looked < Millis{look_up_millis}) continue;

@@ -93,8 +93,10 @@ void for_each_place(const LibraryConv& of, const Visit& visit) {
   }
 }
 
-void convolve_all(Precision precision, const LibraryConv& of, const LibraryImages& images,
+void convolve_all(Precision device_precision, const LibraryConv& of, const LibraryImages& images,
                   Write write) {
+  const Precision precision =
+      are_rounded(device_precision, of.pass) ? Precision::bfloat16 : Precision::tf32;
   const auto x = [&](std::int64_t at) { return number_at(precision, images.x, at); };
   const auto kernel = [&](std::int64_t at) { return number_at(precision, images.kernel, at); };
   const auto y = [&](std::int64_t at) { return number_at(precision, images.y, at); };

@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -108,6 +109,7 @@ class Servers {
   SnapshotFiles files(std::int64_t ps);
 
   Snapshots snapshots_;
+  std::atomic<bool> has_failed_ = false;
   std::promise<std::string> failure_;  // of the one device that fails
   std::vector<std::unique_ptr<ChunkServer>> servers_;
 };

@@ -143,7 +143,10 @@ Servers::Servers(const GangScene& scene, const GangState& state) {
          .step_at = [step = step_at(scene)](std::int64_t, std::int64_t) { return step; },
          .files = files(ps),
          .limits = patient_limits,
-         .on_failed = [this](const std::string& why) { failure_.set_value(why); }},
+         .on_failed =
+             [this](const std::string& why) {
+               if (!has_failed_.exchange(true)) failure_.set_value(why);
+             }},
         std::move(store));
     REQUIRE(server.has_value());
     servers_.push_back(*std::move(server));

@@ -46,6 +46,13 @@ TEST_CASE("a convolution goes to a library if it is large and its channels come 
   CHECK_FALSE(is_worth_a_library(conv_of(224, 3, 64), 64));
 }
 
+TEST_CASE("a convolution goes to a library if its images are counted in 32 bits", "[library]") {
+  constexpr std::int64_t most = (std::int64_t{1} << 31) / (32 * 32 * 64);
+  CHECK(is_countable_by_library(conv_of(32, 64, 8), most - 1));
+  CHECK_FALSE(is_countable_by_library(conv_of(32, 64, 8), most));
+  CHECK_FALSE(is_countable_by_library(conv_of(32, 8, 64), most));
+}
+
 TEST_CASE("a library pads as much behind an image as before it", "[library]") {
   CHECK(is_padded_alike(axis_of(28, 3, 1, 1, 1)));
   CHECK_FALSE(is_padded_alike(axis_of(28, 3, 1, 0, 1)));
@@ -81,9 +88,9 @@ TEST_CASE("in bfloat16 the plan has room for both rounded sides, in lines of 16 
   HostGrid grid({}, Precision::bfloat16, {.products = &products});
   // Of x [10, 20] and a kernel [20, 30]: the kernel's gradient reads x and the output's.
   CHECK(library_scratch(grid, {10, 30, 20}, {10, 20}, {20, 30}) ==
-        (20 * 32 + 10 * 32) / 2);  // x's gradient reads most
-  CHECK(rounded_scratch({10, 20}, {20, 30}) == (10 * 24 + 20 * 32) / 2);
-  CHECK(rounded_scratch({10, 20}, {20, 30}, 7) == 7 * (10 * 24 + 20 * 32) / 2);
+        (20 * 32 + 10 * 32) / 2 + 3);  // x's gradient reads most
+  CHECK(rounded_scratch({10, 20}, {20, 30}) == (10 * 24 + 20 * 32) / 2 + 3);
+  CHECK(rounded_scratch({10, 20}, {20, 30}, 7) == 7 * (10 * 24 + 20 * 32) / 2 + 3);
   HostGrid exact({}, Precision::tf32, {.products = &products});
   CHECK(library_scratch(exact, {10, 30, 20}, no_lines, no_lines) == 0);
   HostGrid alone({}, Precision::bfloat16);

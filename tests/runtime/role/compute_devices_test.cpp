@@ -51,6 +51,20 @@ TEST_CASE("a fingerprint names all that the last bits follow from", "[gpu]") {
   CHECK(fingerprint_of(Named("GPU A"), in_bfloat16) == one);
 }
 
+TEST_CASE("two GPUs of a worker are of one kind if nothing differs that bits follow from",
+          "[gpu]") {
+  ComputeDevices devices = devices_of({"GPU A", "GPU A"}, spec_in(Precision::bfloat16));
+  CHECK(check_one_kind(devices).has_value());
+  devices.gpus[1] = std::make_unique<Named>("GPU A", "nvcc 13.0 and cuBLASLt 13.1.0");
+  const Status differs = check_one_kind(devices);
+  REQUIRE_FALSE(differs.has_value());
+  CHECK_THAT(differs.error().message,
+             Catch::Contains("GPU A by nvcc 13.0 and GPU A by nvcc 13.0 and cuBLASLt 13.1.0"));
+  devices.gpus[1] = std::make_unique<Named>("GPU B");
+  CHECK_THAT(check_one_kind(devices).error().message,
+             Catch::Contains("are GPU A and GPU B, whose"));
+}
+
 TEST_CASE("what promises no bytes, or those of any device, has no fingerprint", "[gpu]") {
   const Named gpu("GPU A");
   CHECK(fingerprint_of(gpu, spec_in(Precision::float32)).empty());

@@ -58,12 +58,14 @@ void answer_request(const runtime::DeviceRequest& request, runtime::DeviceAnswer
   const auto visible = visible_of(shown.gpus, std::getenv("CUDA_VISIBLE_DEVICES"));
   if (!can_be_met(request, shown, visible, answer)) return;
   const ShownGpu& gpu = visible.at(static_cast<std::size_t>(request.number));
-  answer.device = new FailingDevice({.name = gpu.name, .toolkit = shown.toolkit},
+  const bool multiplies = gpu.has_libraries && request.precision != Precision::float32;
+  const std::string toolkit = shown.toolkit + (multiplies ? " and libraries" : "");
+  answer.device = new FailingDevice({.name = gpu.name, .toolkit = toolkit},
                                     {.bytes = gpu.memory_mb << 20,
                                      .is_late = true,
                                      .seed = static_cast<std::uint64_t>(request.number) + 1,
                                      .precision = request.precision,
-                                     .has_libraries = shown.has_libraries,
+                                     .has_libraries = gpu.has_libraries,
                                      .broadcasts = shown.broadcasts},
                                     folder);
 }

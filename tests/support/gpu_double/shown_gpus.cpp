@@ -27,7 +27,7 @@ ShownGpus shown_in(const std::filesystem::path& file) {
       words >> std::ws;
       std::getline(words, shown.toolkit);
     } else if (kind == "libraries") {
-      shown.has_libraries = true;
+      for (ShownGpu& gpu : shown.gpus) gpu.has_libraries = true;
     } else if (kind == "broadcasts") {
       shown.broadcasts = true;
     } else {

@@ -4,7 +4,7 @@
 //   driver MAJOR MINOR                       the CUDA that the driver knows
 //   build ID                                 of which the plugin pretends to be
 //   toolkit NAME...                          by which
-//   libraries                                they multiply in tf32 and bfloat16
+//   libraries                                of all GPUs above: multiply in tf32 and bfloat16
 //   broadcasts                               as where NCCL is
 #pragma once
 
@@ -21,6 +21,7 @@ struct ShownGpu {
   int major = 0;
   int minor = 0;
   std::string name;
+  bool has_libraries = false;
 };
 
 struct ShownGpus {
@@ -29,7 +30,6 @@ struct ShownGpus {
   int driver_minor = 0;
   std::string build;  // "": the one that it is of
   std::string toolkit = "nvcc 13.0.0";
-  bool has_libraries = false;
   bool broadcasts = false;
 };
 
