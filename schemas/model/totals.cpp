@@ -185,12 +185,13 @@ void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const
   worker.scratch = plus(times(widest, setting.micro_batch), pairs);
   worker.slots = setting.ps < 1 ? slots : Count(0);
   if (setting.computes != Setting::Computes::cpu) {
-    analysis.gpu = {.parameters = arena,
-                    .gradients = arena,
-                    .slots = 0,
-                    .kept = worker.kept,
-                    .scratch = worker.scratch,
-                    .total = plus(plus(times(arena, 2), worker.kept), worker.scratch)};
+    analysis.gpu = {
+        .parameters = arena,
+        .gradients = arena,
+        .slots = worker.slots,  // which live there where it has the room
+        .kept = worker.kept,
+        .scratch = worker.scratch,
+        .total = plus(plus(plus(times(arena, 2), worker.slots), worker.kept), worker.scratch)};
     check_gpu(analysis, setting, faults);
   }
   if (setting.computes == Setting::Computes::gpu) {
@@ -200,8 +201,11 @@ void check_memory(Analysis& analysis, const std::vector<ValueNote>& notes, const
   worker.total =
       plus(plus(plus(arena, worker.gradients), worker.slots), plus(worker.kept, worker.scratch));
   check_worker(analysis, setting, faults);
-  if (setting.ps < 1) return;
   PsMemory& ps = analysis.ps;
+  if (setting.ps < 1) {
+    ps = {.parameters = 0, .slots = 0, .total = 0};
+    return;
+  }
   ps.parameters = divided_up(arena, setting.ps);
   ps.slots = divided_up(slots, setting.ps);
   ps.total = plus(ps.parameters, ps.slots);

@@ -12,9 +12,10 @@ constexpr std::array<std::string_view, 14> allowed{
     "CUBLAS_*", "CUDNN_*", "HF_*",       "LC_*",   "LANG", "TRAINYARD_USER_*", "TZ"};
 
 // By who reads them: the loader and the C library; OpenSSL and gRPC; shells; what the agent sets;
-// libraries that load code or files that a variable names, and NVIDIA's driver, which also writes
-// such files, and asks another server than the host's own which GPUs there are.
-constexpr std::array<std::string_view, 44> never{"LD_*",
+// libraries that load code or files that a variable names, and NVIDIA's driver and libraries, which
+// also write such files, ask another server than the host's own which GPUs there are, or multiply
+// in another way.
+constexpr std::array<std::string_view, 47> never{"LD_*",
                                                  "GLIBC_TUNABLES",
                                                  "GCONV_PATH",
                                                  "LOCPATH",
@@ -57,7 +58,10 @@ constexpr std::array<std::string_view, 44> never{"LD_*",
                                                  "CUDA_MPS_PIPE_DIRECTORY",
                                                  "NVTX_INJECTION*",
                                                  "OMP_TOOL*",
-                                                 "NCCL_CONF_FILE"};
+                                                 "CUBLAS_LOG*",
+                                                 "CUBLASLT_LOG*",
+                                                 "CUBLAS_EMULATE*",
+                                                 "CUDNN_LOG*"};
 
 bool matches(std::string_view pattern, std::string_view name) {
   if (!pattern.ends_with('*')) return name == pattern;
@@ -88,7 +92,8 @@ bool is_env_pattern(std::string_view text) {
 
 bool is_env_never_allowed(std::string_view name) {
   if (name.starts_with("TRAINYARD_") && !name.starts_with("TRAINYARD_USER_")) return true;
-  if (name.starts_with("NCCL_") && name.find("PLUGIN") != name.npos) return true;
+  const auto contains = [name](std::string_view word) { return name.find(word) != name.npos; };
+  if (name.starts_with("NCCL_") && (contains("PLUGIN") || contains("FILE"))) return true;
   return matches_any(never, name);
 }
 

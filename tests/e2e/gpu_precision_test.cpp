@@ -80,6 +80,7 @@ TEST_CASE("in bfloat16 workers on different kinds of GPUs are told apart", "[e2e
                Catch::Contains(" by nvcc 13.0.0 and libraries"));
   }
 
+  on_gpus.host.show(four_gpus);
   spec["roles"]["worker"] = {{"replicas", 2}, {"resources", {{"gpus", 1}}}};
   spec["training"]["deterministic"] = false;
   const std::string whatever = yard.submit(spec);

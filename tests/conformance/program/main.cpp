@@ -129,7 +129,7 @@ std::optional<Options> read_options(std::span<char*> arguments) {
     std::fprintf(
         stderr,
         "trainyard-conformance: \"%s\" is not understood\n"
-        "usage: trainyard-conformance [FAMILY|families|speed|models] [--plugin FILE] "
+        "usage: trainyard-conformance [FAMILY|families|large|speed|models] [--plugin FILE] "
         "[--rounds 1 to %d] [--seed N] [--precision float32|tf32|bfloat16] [--network NAME] "
         "[--libraries yes|no]\n",
         std::string(argument).c_str(), rounds_max);
@@ -191,6 +191,10 @@ int compare_all_models(Device& device, const Options& options) {
 
 int run(const Options& options) {
   if (options.only == "families") return print_families();
+  if (options.only == "large" && options.precision == Precision::float32) {
+    std::fprintf(stderr, "\"large\" is for libraries, which multiply in tf32 and bfloat16\n");
+    return 2;
+  }
   const std::unique_ptr<Device> device = open_device(options, options.precision);
   if (device == nullptr) return 2;
   if (options.only == "speed") return print_speeds(*device, options.precision);

@@ -260,6 +260,11 @@ std::vector<SpecCase> bad_policies() {
                "/etc/x", "CUDA_MPS_PIPE_DIRECTORY": "/p", "CUDA_MPS_LOG_DIRECTORY": "/l"})"),
        {"/env/CUDA_CACHE_PATH", "/env/CUDA_COREDUMP_FILE", "/env/CUDA_LOG_FILE",
         "/env/CUDA_MPS_PIPE_DIRECTORY", "/env/CUDA_MPS_LOG_DIRECTORY"}},
+      {with(R"("env": {"CUDNN_LOGDEST_DBG": "/etc/x", "CUBLAS_LOGDEST_DBG": "/etc/x",
+               "NCCL_DEBUG_FILE": "/etc/x", "NCCL_TOPO_DUMP_FILE": "/etc/x", "NCCL_DEBUG": "INFO",
+               "CUBLAS_EMULATE_SINGLE_PRECISION": "1"})"),
+       {"/env/CUDNN_LOGDEST_DBG", "/env/CUBLAS_LOGDEST_DBG", "/env/NCCL_DEBUG_FILE",
+        "/env/NCCL_TOPO_DUMP_FILE", "/env/CUBLAS_EMULATE_SINGLE_PRECISION"}},
       {with(R"("checkpoint": {"resume_from": "j-1/newest"})"), {"/checkpoint/resume_from"}},
       {with(R"("training": {"batch_size": 1e400})"), {"/training/batch_size"}, cannot_say},
   };
