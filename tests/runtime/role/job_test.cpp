@@ -227,9 +227,9 @@ TEST_CASE("ten reports a second at most, and none of the newest or the last step
   }
   CHECK(step == 3000);
   REQUIRE(times.size() >= 2);
-  // In all: a busy host may write one of them late. The last one waits for nothing.
-  const std::int64_t taken = times.back().unix_millis - times.front().unix_millis;
-  CHECK(std::ssize(times) - 1 <= taken / 100 + 2);
+  for (std::size_t at = 1; at + 1 < times.size(); ++at) {  // the last one waits for nothing
+    CHECK(times[at].unix_millis - times[at - 1].unix_millis >= 95);
+  }
 }
 
 TEST_CASE("async whose staleness is bound by 0 is sync to the byte, and by 2 reaches its steps",
