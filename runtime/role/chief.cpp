@@ -185,11 +185,12 @@ Status Chief::report(std::int64_t version, Evaluates evaluates) {
     evaluated_ = version;
   }
   reported_ = version;
-  reported_at_ = std::chrono::steady_clock::now();
   reported_values_ = values;
   log_progress(version);
-  return parts_.task.events.append(MetricEvent{
-      .step = version, .max_steps = parts_.plan.max_steps, .values = std::move(values)});
+  TRY(parts_.task.events.append(MetricEvent{
+      .step = version, .max_steps = parts_.plan.max_steps, .values = std::move(values)}));
+  reported_at_ = std::chrono::steady_clock::now();  // behind the time that the report bears
+  return ok();
 }
 
 // For people who read along: reports may come hundreds of times in a second.
