@@ -215,7 +215,6 @@ class CublasLt : public ProductLibrary {
   }
 
   void multiply(const LibraryProduct& product) override {
-    if (!takes(product)) return;
     const auto& prepared = prepared_.at(kind_of(product));
     const cublasStatus_t status = prepared->multiply(handle_, product, workspace_, stream_);
     if (status != CUBLAS_STATUS_SUCCESS) status_.fail("cublasLtMatmul", calls_.text(status));

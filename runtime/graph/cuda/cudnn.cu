@@ -225,7 +225,6 @@ class Cudnn : public ConvLibrary {
   }
 
   void convolve(const LibraryConv& of, const LibraryImages& images, Write write) override {
-    if (!takes(of)) return;
     const cudnnStatus_t status =
         prepared_.at(kind_of(of))->convolve(handle_, images, write, workspace_);
     if (status != CUDNN_STATUS_SUCCESS) status_.fail("cuDNN", calls_.text(status));
